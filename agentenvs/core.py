@@ -1,0 +1,197 @@
+"""The contract that every environment keeps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import gymnasium
+from gymnasium.error import ResetNeeded
+
+from agentenvs.prompting.template import PromptTemplate
+from agentenvs.spaces import UnicodeText
+from agentenvs.state_key import observation_key, state_key
+from agentenvs.tasks import Task, TaskSet
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one action did.
+
+    Attributes:
+        reward: Reward of the step.
+        terminated: Whether the episode ended by the rules of the environment.
+        action_valid: Whether the action was one that the environment admits in that state.
+    """
+
+    reward: float
+    terminated: bool
+    action_valid: bool
+
+
+class TextEnv(gymnasium.Env[str, str], ABC):
+    """A text environment with tasks, admissible actions and canonical state keys.
+
+    Observations and actions are strings. Any string is an action: one that the environment does
+    not admit costs a step and is reported as ``info["action_valid"] = False``.
+
+    ``info`` always holds, as plain Python values:
+
+    - ``state_key`` (str): digest of everything that decides the future of the episode except the
+      step counter. Within a task, equal keys mean equal observations, rewards and keys under
+      equal actions, in any process on any machine.
+    - ``observation_key`` (str): digest of the normalised observation text.
+    - ``admissible_actions`` (tuple[str, ...]): empty where the language is open or the episode
+      has terminated.
+    - ``task_id``, ``category``, ``goal`` (str).
+    - ``won`` (bool): success, as the environment's docstring defines it.
+    - ``score`` (float): task score in [0, 1].
+    - ``action_valid`` (bool): whether the last action was admissible; True after ``reset``.
+
+    A subclass implements the methods below ``reset`` and ``step`` and nothing else.
+
+    Args:
+        tasks: The tasks that ``reset`` draws from.
+        render_mode: None or one of ``metadata["render_modes"]``.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
+    splits: ClassVar[tuple[str, ...]]
+    categories: ClassVar[tuple[str, ...]]
+    # What must be there before the environment runs, in words, for `agentenvs list`.
+    requires: ClassVar[str]
+    prompt_template: ClassVar[PromptTemplate]
+
+    def __init__(self, tasks: TaskSet, render_mode: str | None = None) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(
+                f"render_mode must be None or one of {self.metadata['render_modes']}, "
+                f"got {render_mode!r}"
+            )
+        self.tasks = tasks
+        self.render_mode = render_mode
+        self.observation_space = UnicodeText()
+        self.action_space = UnicodeText()
+        self.task: Task | None = None
+        self._ended = True
+        self._last_observation = ""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Starts an episode.
+
+        Args:
+            seed: Seeds the environment's generator. The same task and seed give the same episode
+                anywhere.
+            options: ``{"task_id": str}`` names the task; without it the generator draws one.
+
+        Returns:
+            The first observation and ``info``.
+
+        Raises:
+            KeyError: If the split has no such task.
+            ValueError: If ``options`` has another entry.
+        """
+        super().reset(seed=seed)
+        unknown = set(options or ()) - {"task_id"}
+        if unknown:
+            raise ValueError(f"reset options may hold 'task_id', got also {sorted(unknown)}")
+        task_id = (options or {}).get("task_id")
+        if task_id is None:
+            task = self.tasks[int(self.np_random.integers(len(self.tasks)))]
+        else:
+            task = self.tasks.find(task_id)
+        # A start that fails leaves no half-started episode behind.
+        self._ended = True
+        self._start(task)
+        self.task = task
+        self._ended = False
+        self._last_observation = self._observation()
+        return self._last_observation, self._info(action_valid=True)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carries out one action.
+
+        Args:
+            action: Any string.
+
+        Returns:
+            Observation, reward, terminated, truncated (always False here: the step limit is the
+            registered ``max_episode_steps``) and ``info``.
+
+        Raises:
+            TypeError: If the action is not a string.
+            ResetNeeded: If no episode is running.
+        """
+        if not isinstance(action, str):
+            raise TypeError(f"an action is a str, got {type(action).__name__}: {action!r}")
+        if self._ended:
+            raise ResetNeeded("the episode has ended (or none was started): call reset() first")
+        outcome = self._act(action)
+        self._ended = outcome.terminated
+        self._last_observation = self._observation()
+        info = self._info(action_valid=outcome.action_valid)
+        return self._last_observation, outcome.reward, outcome.terminated, False, info
+
+    def render(self) -> Any:
+        """Returns the last observation under ``render_mode="ansi"``, else None."""
+        return self._last_observation if self.render_mode == "ansi" else None
+
+    def _info(self, action_valid: bool) -> dict[str, Any]:
+        assert self.task is not None
+        return {
+            "state_key": state_key(self._state()),
+            "observation_key": observation_key(self._last_observation),
+            "admissible_actions": () if self._ended else self._admissible_actions(),
+            "task_id": self.task.task_id,
+            "category": self.task.category,
+            "goal": self._goal(),
+            "won": self._won(),
+            "score": self._score(),
+            "action_valid": action_valid,
+        }
+
+    @abstractmethod
+    def _start(self, task: Task) -> None:
+        """Puts the environment into the initial state of ``task``.
+
+        Randomness comes from ``self.np_random`` only.
+        """
+
+    @abstractmethod
+    def _act(self, action: str) -> Outcome:
+        """Carries out an action, admissible or not."""
+
+    @abstractmethod
+    def _observation(self) -> str:
+        """Returns the text that the agent sees now."""
+
+    @abstractmethod
+    def _state(self) -> Any:
+        """Returns what decides the future, for :func:`agentenvs.state_key.state_key`."""
+
+    @abstractmethod
+    def _admissible_actions(self) -> tuple[str, ...]:
+        """Returns the actions admitted in this state, in a canonical order."""
+
+    @abstractmethod
+    def _goal(self) -> str:
+        """Returns the goal of the task in words."""
+
+    @abstractmethod
+    def _won(self) -> bool:
+        """Tells whether the goal is reached."""
+
+    @abstractmethod
+    def expert_action(self) -> str:
+        """Returns the action of the environment's expert in the current state.
+
+        Raises:
+            RuntimeError: If the expert knows no way to the goal from here.
+        """
+
+    def _score(self) -> float:
+        """Returns the task score in [0, 1]; success or not unless overridden."""
+        return float(self._won())

@@ -1,0 +1,1 @@
+"""Servers over the environments. The package is reserved; nothing is served yet."""
