@@ -1,0 +1,1 @@
+"""Sokoban: generated levels, an optimal expert and difficulty categories."""
