@@ -1,0 +1,215 @@
+"""The ``agentenvs`` command: what there is, and how well an agent does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+import agentenvs
+from agentenvs.agents import AgentUnavailableError, load_agent
+from agentenvs.evaluation import evaluate, print_table, render_rich
+from agentenvs.registry import env_class
+from agentenvs.tasks import TaskSet
+
+_FULL_PANEL = 500
+_DEFAULT_PANEL = 200
+
+
+class UsageError(Exception):
+    """Bad input on the command line; the message is one line for the user."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command.
+
+    Args:
+        argv: Arguments without the program name; None for those of the process.
+
+    Returns:
+        The exit code: 0, or 2 for bad input.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except UsageError as error:
+        print(f"agentenvs: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agentenvs", description="Gymnasium environments for language agents."
+    )
+    parser.add_argument("--version", action="version", version=agentenvs.__version__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("list", help="list the environments")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.set_defaults(run=_list)
+
+    run = commands.add_parser(
+        "evaluate",
+        help="play a fixed panel of tasks and report success per category",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    run.add_argument("env", metavar="ENV", help="environment id, such as Sokoban-v0")
+    run.add_argument(
+        "--agent", required=True, help="random, expert or NAME:ARG, such as hf:MODEL_FOLDER"
+    )
+    run.add_argument("--split", required=True, help="split of the task list")
+    run.add_argument(
+        "--episodes",
+        type=int,
+        metavar="N",
+        help=f"number of tasks (default: all up to {_FULL_PANEL}, else {_DEFAULT_PANEL})",
+        default=argparse.SUPPRESS,
+    )
+    run.add_argument("--seed", type=int, default=0, help="seed of the evaluation")
+    run.add_argument("--repeats", type=int, default=1, help="episodes per task")
+    run.add_argument("--batch-size", type=int, default=32, help="episodes in progress at once")
+    run.add_argument(
+        "--max-steps",
+        type=int,
+        metavar="N",
+        help="step limit (default: the registered one)",
+        default=argparse.SUPPRESS,
+    )
+    for target in ("env", "agent"):
+        run.add_argument(
+            f"--{target}-arg",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help=f"keyword of the {target}, the value as JSON or text; may be repeated",
+        )
+    run.add_argument("--out", type=Path, metavar="DIR", help="write evaluation.json and table.md")
+    run.set_defaults(run=_evaluate)
+    return parser
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    classes = {env_id: env_class(env_id) for env_id in agentenvs.ENV_IDS}
+    if arguments.json:
+        entries = [
+            {
+                "id": env_id,
+                "splits": cls.splits,
+                "categories": cls.categories,
+                "max_episode_steps": gymnasium.spec(env_id).max_episode_steps,
+                "requires": cls.requires,
+            }
+            for env_id, cls in classes.items()
+        ]
+        print(json.dumps(entries, indent=2, ensure_ascii=False))
+        return
+    # Plain lines: a table would cut the lists off on a narrow terminal.
+    for env_id, cls in classes.items():
+        print(env_id)
+        print(f"  splits      {', '.join(cls.splits)}")
+        print(f"  categories  {', '.join(cls.categories)}")
+        print(f"  step limit  {gymnasium.spec(env_id).max_episode_steps}")
+        print(f"  requires    {cls.requires}")
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    env_id = _env_id(arguments.env)
+    cls = env_class(env_id)
+    if arguments.split not in cls.splits:
+        raise UsageError(
+            f"{env_id} has the splits {', '.join(cls.splits)}, got {arguments.split!r}"
+        )
+    for name in ("repeats", "batch_size", "max_steps", "episodes"):
+        value = getattr(arguments, name, 1)
+        if value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
+    env_kwargs = _keywords(
+        arguments.env_arg, {"split": "--split", "max_episode_steps": "--max-steps"}
+    )
+    env_kwargs["split"] = arguments.split
+    if "max_steps" in arguments:
+        env_kwargs["max_episode_steps"] = arguments.max_steps
+    options = _keywords(arguments.agent_arg, {"spec": "--agent", "env_id": "ENV"})
+    try:
+        agent = load_agent(arguments.agent, env_id, **options)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+    tasks = _tasks(env_id, env_kwargs)
+    size = min(len(tasks), _DEFAULT_PANEL) if len(tasks) > _FULL_PANEL else len(tasks)
+    try:
+        panel = tasks.panel(getattr(arguments, "episodes", size))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        evaluation = evaluate(
+            env_id,
+            agent,
+            tasks=panel,
+            env_kwargs=env_kwargs,
+            batch_size=arguments.batch_size,
+            repeats=arguments.repeats,
+            seed=arguments.seed,
+            out=arguments.out,
+            agent_name=arguments.agent,
+        )
+    except AgentUnavailableError as error:
+        raise UsageError(str(error)) from error
+    print_table(render_rich(evaluation.rows, evaluation.title))
+    failed = [episode for episode in evaluation.episodes if episode.failure]
+    if failed:
+        print(f"{len(failed)} episodes failed, such as {failed[0].task_id}: {failed[0].failure}")
+    if arguments.out is not None:
+        print(f"Results: {arguments.out / 'evaluation.json'}, {arguments.out / 'table.md'}")
+
+
+def _env_id(name: str) -> str:
+    env_id = name if "/" in name else f"agentenvs/{name}"
+    if env_id not in agentenvs.ENV_IDS:
+        raise UsageError(f"unknown environment {name!r}; there are {', '.join(agentenvs.ENV_IDS)}")
+    return env_id
+
+
+def _keywords(pairs: Sequence[str], elsewhere: dict[str, str]) -> dict[str, Any]:
+    """Reads ``KEY=VALUE`` pairs; a value that is not JSON is text.
+
+    Args:
+        pairs: The pairs.
+        elsewhere: Keys that have an argument of their own, with its name.
+    """
+    keywords: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator or not key.isidentifier():
+            raise UsageError(f"expected KEY=VALUE, got {pair!r}")
+        if key in elsewhere:
+            raise UsageError(f"{key!r} is set by {elsewhere[key]}, got {pair!r}")
+        if key in keywords:
+            raise UsageError(f"{key!r} is given twice")
+        try:
+            keywords[key] = json.loads(text)
+        except json.JSONDecodeError:
+            keywords[key] = text
+    return keywords
+
+
+def _tasks(env_id: str, env_kwargs: dict[str, Any]) -> TaskSet:
+    """Returns the tasks of the split; builds an environment once to find bad arguments early."""
+    try:
+        env = gymnasium.make(env_id, disable_env_checker=True, **env_kwargs)
+    except (TypeError, ValueError, OSError, ImportError) as error:
+        raise UsageError(f"{env_id}: {error}") from error
+    try:
+        tasks: TaskSet = env.get_wrapper_attr("tasks")
+        return tasks
+    finally:
+        env.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
