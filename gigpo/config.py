@@ -1,0 +1,250 @@
+"""Configuration: one flat dataclass, read from a YAML recipe and ``key=value`` overrides."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+
+class ConfigError(ValueError):
+    """A recipe or an override does not fit the configuration."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that decides a run. Each field's comment is its reference."""
+
+    # --- Environment ---
+    env: str = "agentenvs/Sokoban-v0"
+    """Gymnasium id of a registered environment."""
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Keyword arguments of the environment, without `split` and `data`."""
+    data: str | None = None
+    """Data root, for environments that read one (passed on as `data`)."""
+    train_split: str = "train"
+    """Split whose tasks are trained on."""
+    max_episode_steps: int | None = None
+    """Step limit; None for the registered one."""
+    backend: Literal["serial", "process"] = "serial"
+    """Where environments run: in this process or in worker processes."""
+    num_workers: int | None = None
+    """Worker processes of the process backend; None for one per core."""
+    step_timeout: float = 120.0
+    """Seconds after which a worker that does not answer is replaced."""
+
+    # --- Model and prompt ---
+    model: str = "tiny"
+    """Path of a Hugging Face causal LM, `smollm2-135m-instruct`, or `tiny` (from scratch)."""
+    dtype: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of the forward pass; weights and optimizer state stay in fp32."""
+    device: str = "auto"
+    """`auto` (CUDA where there is one), or a torch device such as `cpu` or `cuda:0`."""
+    num_threads: int | None = None
+    """Torch threads on CPU; None leaves torch's choice."""
+    profile: str = "think"
+    """Format profile of the prompt: think, no_think, qwen3_no_think or compact."""
+    history_length: int | None = None
+    """Past steps in the prompt; None for the environment's default."""
+    max_prompt_tokens: int = 2048
+    """Longest prompt; a longer one is shortened, oldest history first, and counted."""
+    max_response_tokens: int = 512
+    """Longest response; one that reaches it without ending is marked as truncated."""
+    tiny_layers: int = 2
+    """Layers of the `tiny` model."""
+    tiny_hidden: int = 128
+    """Hidden size of the `tiny` model."""
+
+    # --- Rollout ---
+    num_groups: int = 16
+    """Groups (tasks) per iteration."""
+    group_size: int = 8
+    """Episodes per group, N in the paper."""
+    temperature: float = 1.0
+    """Sampling temperature of training rollouts."""
+    generate_batch_size: int = 64
+    """Most prompts generated for at once."""
+
+    # --- Advantages ---
+    gamma: float = 0.95
+    """Discount of the step returns, Eq. 5."""
+    omega: float = 1.0
+    """Weight of the step advantage, Eq. 8; 0 is GRPO."""
+    norm: Literal["std", "none"] = "std"
+    """F_norm of Eq. 3 and 7: the standard deviation, or 1."""
+    baseline: Literal["mean", "leave_one_out"] = "mean"
+    """Baseline within a group; leave_one_out with norm=none and omega=0 is RLOO."""
+    grouping: Literal["state_key", "observation_key", "similarity"] = "state_key"
+    """What makes two steps share a step group."""
+    similarity_threshold: float = 0.9
+    """Least longest-common-subsequence ratio of similarity grouping."""
+    invalid_action_penalty: float = 0.1
+    """Subtracted from the advantage of a step whose action was not admissible."""
+    compat: Literal["verl-agent"] | None = None
+    """`verl-agent` reproduces the reference's row-weighted baseline for A/B runs."""
+
+    # --- Loss and optimizer ---
+    learning_rate: float = 1e-6
+    """AdamW learning rate after warm-up."""
+    weight_decay: float = 0.0
+    """AdamW weight decay."""
+    warmup_steps: int = 0
+    """Optimizer steps over which the learning rate rises linearly."""
+    mini_batch_size: int = 256
+    """Step rows per optimizer step."""
+    micro_batch_size: int = 32
+    """Step rows per forward and backward pass."""
+    ppo_epochs: int = 1
+    """Passes over each iteration's rows."""
+    clip_low: float = 0.2
+    """Ratios are clipped below 1 - clip_low."""
+    clip_high: float = 0.2
+    """Ratios are clipped above 1 + clip_high."""
+    dual_clip: float = 3.0
+    """Bound c on the loss of negative advantages: at most -c * advantage."""
+    kl_coef: float = 0.01
+    """Weight of the k3 estimator of KL(policy || reference); 0 keeps no reference model."""
+    entropy_coef: float = 0.0
+    """Weight of the entropy bonus."""
+    max_grad_norm: float = 1.0
+    """Gradients are clipped to this norm."""
+    old_logprobs: Literal["recomputed", "sampler"] = "recomputed"
+    """Denominator of the ratio: scored anew before the update, or as the sampler had it."""
+
+    # --- Behaviour cloning (`gigpo sft`) ---
+    sft_tasks: int = 1000
+    """Expert episodes, one per task, spread evenly over the training split."""
+    sft_noise: float = 0.3
+    """Share of steps where a random action is played; the label is the expert's all the same."""
+    sft_steps: int = 400
+    """Optimizer steps."""
+    sft_batch_size: int = 64
+    """Rows per optimizer step."""
+    sft_learning_rate: float = 1e-3
+    """AdamW learning rate of behaviour cloning, with linear warm-up and cosine decay."""
+
+    # --- Evaluation ---
+    eval_split: str = "valid"
+    """Split of the evaluation panel."""
+    eval_episodes: int | None = 128
+    """Tasks in the panel; None for the whole split."""
+    eval_every: int = 5
+    """Iterations between evaluations; 0 for only before and after."""
+    eval_temperature: float = 0.4
+    """Sampling temperature of evaluation; 0 is greedy."""
+    eval_batch_size: int = 64
+    """Episodes played at once; figures do not depend on it."""
+
+    # --- Run ---
+    iterations: int = 150
+    """Training iterations, each one rollout and one update."""
+    seed: int = 0
+    """Seed of task choice, sampling, shuffling and initial weights."""
+    out: str = "runs/default"
+    """Folder of the run."""
+    checkpoint_every: int = 10
+    """Iterations between checkpoints; 0 for only the last."""
+    keep_checkpoints: int = 2
+    """Newest checkpoints that are kept."""
+    resume: bool = False
+    """Go on from the newest checkpoint in `out`."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_groups", "group_size", "mini_batch_size", "micro_batch_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.gamma <= 1:
+            raise ConfigError(f"gamma must lie in (0, 1], got {self.gamma}")
+        if self.temperature <= 0:
+            raise ConfigError(f"temperature must be positive, got {self.temperature}")
+        if self.compat is not None and self.baseline != "mean":
+            raise ConfigError("compat=verl-agent has baseline=mean, got leave_one_out")
+        if self.max_response_tokens < 1 or self.max_prompt_tokens < 1:
+            raise ConfigError("max_prompt_tokens and max_response_tokens must be at least 1")
+
+    def save(self, path: Path) -> None:
+        """Writes the resolved configuration as YAML."""
+        path.write_text(yaml.safe_dump(dataclasses.asdict(self), sort_keys=False))
+
+
+def load_config(recipe: Path | None, overrides: Sequence[str] = ()) -> Config:
+    """Reads a recipe and applies overrides.
+
+    Args:
+        recipe: YAML file with a flat mapping of field names; None for the defaults.
+        overrides: Items ``key=value``; the value is read as YAML. ``env_kwargs.NAME=value`` sets
+            one environment argument.
+
+    Returns:
+        The resolved configuration.
+
+    Raises:
+        ConfigError: If the file is missing or no mapping, a key is unknown, or a value has the
+            wrong type.
+    """
+    values: dict[str, Any] = {}
+    if recipe is not None:
+        if not recipe.is_file():
+            raise ConfigError(f"no recipe at {recipe}")
+        loaded = yaml.safe_load(recipe.read_text()) or {}
+        if not isinstance(loaded, dict):
+            raise ConfigError(f"{recipe} must hold a mapping, got {type(loaded).__name__}")
+        values.update(loaded)
+    for item in overrides:
+        key, separator, text = item.partition("=")
+        if not separator:
+            raise ConfigError(f"an override has the form key=value, got {item!r}")
+        value = yaml.safe_load(text) if text else ""
+        if key.startswith("env_kwargs."):
+            values["env_kwargs"] = {**(values.get("env_kwargs") or {}), key[11:]: value}
+        else:
+            values[key] = value
+    return from_mapping(values)
+
+
+def from_mapping(values: Mapping[str, Any]) -> Config:
+    """Builds a configuration from field values, checked and converted.
+
+    Raises:
+        ConfigError: See :func:`load_config`.
+    """
+    hints = typing.get_type_hints(Config)
+    unknown = sorted(set(values) - set(hints))
+    if unknown:
+        raise ConfigError(f"unknown keys {unknown}; known are {sorted(hints)}")
+    return Config(**{key: _convert(key, hints[key], value) for key, value in values.items()})
+
+
+def _convert(key: str, hint: Any, value: Any) -> Any:
+    options: tuple[Any, ...] = (hint,)
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        options = typing.get_args(hint)
+    for option in options:
+        if typing.get_origin(option) is Literal:
+            if value in typing.get_args(option):
+                return value
+        elif option is float:
+            # YAML reads 1e-6 (no dot) as a string.
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return float(value)
+            if isinstance(value, str):
+                try:
+                    return float(value)
+                except ValueError:
+                    continue
+        elif option is int:
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+        elif option in (str, bool, type(None)):
+            if isinstance(value, option):
+                return value
+        elif typing.get_origin(option) is dict and isinstance(value, dict):
+            return dict(value)
+    expected = str(getattr(hint, "__name__", hint)).replace("typing.", "")
+    raise ConfigError(f"{key} expects {expected}, got {value!r}")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentenvs.prompting import PROFILES, parse_response
+from gigpo.build import build_policy
+from gigpo.config import Config
+from gigpo.models import train_tiny_tokenizer
+from gigpo.sft import expert_response, play_expert
+from gigpo.tracking import read_metrics
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_the_expert_s_response_parses_to_its_action(profile: object) -> None:
+    from agentenvs.prompting import FormatProfile
+
+    assert isinstance(profile, FormatProfile)
+    parsed = parse_response(expert_response("go to drawer 1", profile), profile)
+    assert parsed.parsed
+    assert parsed.action == "go to drawer 1"
+
+
+def test_expert_play_is_reproducible_and_noise_leaves_the_path(
+    make_config: Callable[..., Config],
+) -> None:
+    clean = list(play_expert(make_config(sft_noise=0.0), 10))
+    noisy = list(play_expert(make_config(sft_noise=0.5), 10))
+    assert noisy == list(play_expert(make_config(sft_noise=0.5), 10))
+    assert all(
+        step.history[-1].action == clean[i - 1].expert_action
+        for i, step in enumerate(clean)
+        if step.step
+    )
+    assert any(
+        step.history[-1].action != noisy[i - 1].expert_action
+        for i, step in enumerate(noisy)
+        if step.step
+    )
+
+
+def test_cloning_lowers_the_loss(cloned_model: Path) -> None:
+    losses = [record["sft/loss"] for record in read_metrics(cloned_model.parent)]
+    assert len(losses) == 60
+    assert sum(losses[-10:]) < 0.6 * sum(losses[:10])
+
+
+def test_a_tiny_policy_is_a_function_of_its_configuration(
+    make_config: Callable[..., Config],
+) -> None:
+    import torch
+
+    left = build_policy(make_config(model="tiny"))
+    right = build_policy(make_config(model="tiny"))
+    other = build_policy(make_config(model="tiny", seed=1))
+    pairs = list(zip(left.model.parameters(), right.model.parameters(), strict=True))
+    assert all(torch.equal(one, two) for one, two in pairs)
+    assert left.tokenizer.get_vocab() == right.tokenizer.get_vocab()
+    others = zip(left.model.parameters(), other.model.parameters(), strict=True)
+    assert any(not torch.equal(one, two) for one, two in others if one.shape == two.shape)
+
+
+def test_each_cell_of_a_grid_is_one_token() -> None:
+    grid = "# # # #\n# P _ #\n# √ O #\n# # # #"
+    tokenizer = train_tiny_tokenizer([grid] * 20)
+    # 16 cells and 3 line ends; "√" at the start of a word is one token too.
+    assert len(tokenizer.encode(grid)) == 19
+    assert tokenizer.decode(tokenizer.encode(grid)) == grid
