@@ -1,0 +1,1 @@
+"""ALFWorld: household tasks in text, after Shridhar et al., 2021."""
