@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from itertools import compress
 
 import numpy as np
 
@@ -82,10 +83,13 @@ class Batch:
         """Group of each row, int64 (rows,)."""
         return np.array([self.trajectories[t].group for t in self.trajectory], dtype=np.int64)
 
-    @property
-    def trained(self) -> np.ndarray:
-        """Rows that may train: those of trajectories that did not fail, bool (rows,)."""
-        return np.array([self.trajectories[t].error is None for t in self.trajectory], dtype=bool)
+    def drop_failed(self) -> None:
+        """Removes the rows of failed trajectories: they train nothing and enter no statistic."""
+        keep = [self.trajectories[t].error is None for t in self.trajectory]
+        for column in fields(self):
+            if column.name != "trajectories":
+                values = getattr(self, column.name)
+                setattr(self, column.name, list(compress(values, keep)))
 
     def step_groups(self, grouping: str, similarity_threshold: float) -> np.ndarray:
         """Returns the step group of each row (Eq. 6), int64 (rows,).
@@ -111,7 +115,6 @@ class Batch:
             steps=np.array(self.step, dtype=np.int64),
             step_groups=step_groups,
             valid=np.array(self.valid, dtype=bool),
-            mask=~self.trained,
             gamma=config.gamma,
             omega=config.omega,
             norm=config.norm,
@@ -121,25 +124,31 @@ class Batch:
         )
 
     def metrics(self) -> dict[str, float]:
-        """Summarises the rollout; rates are weighted by episode or by step, as named."""
+        """Summarises the rollout.
+
+        Returns:
+            Counts, and means over the episodes or steps that did not fail; the means are left
+            out where all failed.
+        """
         done = [t for t in self.trajectories if t.error is None]
-        tokens = sum(len(response) for response in self.responses)
-        rows = max(len(self), 1)
-        episodes = max(len(done), 1)
-        return {
-            "rollout/success": sum(t.won for t in done) / episodes,
-            "rollout/score": sum(t.score for t in done) / episodes,
-            "rollout/return": sum(t.episode_return for t in done) / episodes,
-            "rollout/episode_length": sum(t.length for t in done) / episodes,
+        counts = {
             "rollout/episodes": float(len(done)),
             "rollout/failed_episodes": float(len(self.trajectories) - len(done)),
             "rollout/steps": float(len(self)),
-            "rollout/parsed": sum(self.parsed) / rows,
-            "rollout/valid": sum(self.valid) / rows,
-            "rollout/truncated_responses": sum(self.truncated) / rows,
             "rollout/shortened_prompts": float(sum(self.shortened)),
-            "rollout/response_tokens": float(tokens),
+            "rollout/response_tokens": float(sum(len(response) for response in self.responses)),
             "rollout/prompt_tokens": float(sum(len(prompt) for prompt in self.prompts)),
+        }
+        if not done:
+            return counts
+        return counts | {
+            "rollout/success": sum(t.won for t in done) / len(done),
+            "rollout/score": sum(t.score for t in done) / len(done),
+            "rollout/return": sum(t.episode_return for t in done) / len(done),
+            "rollout/episode_length": sum(t.length for t in done) / len(done),
+            "rollout/parsed": sum(self.parsed) / len(self),
+            "rollout/valid": sum(self.valid) / len(self),
+            "rollout/truncated_responses": sum(self.truncated) / len(self),
         }
 
     def group_metrics(self, grouping: str, similarity_threshold: float) -> dict[str, float]:

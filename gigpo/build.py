@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from gigpo.config import Config
+from gigpo.config import Config, ConfigError
 from gigpo.models import build_tiny_model, load_model, resolve_device, train_tiny_tokenizer
 from gigpo.policies import HFPolicy
 from gigpo.sft import ExpertStep, play_expert, tokenizer_texts
@@ -39,5 +39,12 @@ def build_policy(config: Config, steps: list[ExpertStep] | None = None) -> HFPol
         )
     else:
         model, tokenizer = load_model(config.model)
+    positions = getattr(model.config, "max_position_embeddings", None)
+    wanted = config.max_prompt_tokens + config.max_response_tokens
+    if positions is not None and wanted > positions:
+        raise ConfigError(
+            f"max_prompt_tokens + max_response_tokens is {wanted}, but {config.model} reads at "
+            f"most {positions} tokens"
+        )
     device = resolve_device(config.device)
     return HFPolicy(model, tokenizer, device, config.dtype, config.generate_batch_size)

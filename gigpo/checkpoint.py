@@ -29,6 +29,12 @@ _FREE_ON_RESUME = {
     "eval_every",
     "eval_batch_size",
     "num_threads",
+    "max_restarts",
+    "generate_batch_size",
+    # Where the data lies, and what changes a run by no more than float rounding.
+    "data",
+    "device",
+    "micro_batch_size",
 }
 
 
@@ -110,9 +116,13 @@ def load_checkpoint(
     if changed:
         listing = ", ".join(f"{key}: {old!r} -> {new!r}" for key, (old, new) in changed.items())
         raise ConfigError(f"cannot resume {path} with other settings ({listing})")
+    state = torch.load(path / _STATE, map_location="cpu", weights_only=True)
+    if config.iterations < state["iteration"]:
+        raise ConfigError(
+            f"{path} has {state['iteration']} iterations; cannot resume to {config.iterations}"
+        )
     loaded = type(policy.model).from_pretrained(path, dtype=torch.float32)
     policy.model.load_state_dict(loaded.state_dict())
-    state = torch.load(path / _STATE, map_location="cpu", weights_only=True)
     optimizer.load_state_dict(state["optimizer"])
     torch.set_rng_state(state["torch_rng"])
     return state["iteration"], state["global_step"]
@@ -130,7 +140,7 @@ def list_checkpoints(out: str) -> list[Path]:
 
 def read_config(path: str, **overrides: Any) -> Config:
     """Returns the configuration saved beside a model, or the defaults, with overrides."""
-    file = Path(path) / _CONFIG
+    file = Path(path).expanduser() / _CONFIG
     values = yaml.safe_load(file.read_text()) if file.is_file() else {}
     if values and "env" in overrides and values["env"] != overrides["env"]:
         # Another environment: its arguments and data do not apply.
@@ -149,7 +159,10 @@ def _scratch(path: Path) -> Path:
 
 
 def _publish(scratch: Path, path: Path) -> None:
-    """Moves a finished folder into place: a kill leaves the old one or the new one."""
+    """Moves a finished folder into place; a kill loses neither the old one nor the new one."""
+    old = path.parent / f".{path.name}.old"
+    shutil.rmtree(old, ignore_errors=True)
     if path.exists():
-        shutil.rmtree(path)
+        path.rename(old)
     scratch.rename(path)
+    shutil.rmtree(old, ignore_errors=True)

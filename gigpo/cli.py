@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -40,24 +40,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("transformers").setLevel(logging.ERROR)
     try:
         config = load_config(arguments.recipe, arguments.overrides)
-        {"train": _train, "sft": _sft, "eval": _eval}[arguments.command](config)
-    except (ConfigError, ValueError, KeyError, OSError, ModuleNotFoundError) as error:
-        message = error.args[0] if isinstance(error, KeyError) and error.args else error
-        print(f"gigpo: {message}", file=sys.stderr)
+        _check_environment(config)
+        run = {"train": _train, "sft": _sft, "eval": _eval}[arguments.command](config)
+    except (ConfigError, OSError, ModuleNotFoundError) as error:
+        print(f"gigpo: {error}", file=sys.stderr)
         return 2
+    # From here on an exception is a fault of the run, shown with its traceback.
+    run()
     return 0
 
 
-def _train(config: Config) -> None:
+def _check_environment(config: Config) -> None:
+    """Builds the environment once, so that a wrong id, argument or data path is one clear line."""
+    import gymnasium
+
+    from gigpo.rollout import env_arguments
+
+    for split in (config.train_split, config.eval_split):
+        try:
+            gymnasium.make(
+                config.env, disable_env_checker=True, **env_arguments(config, split)
+            ).close()
+        except (gymnasium.error.Error, TypeError, ValueError, KeyError) as error:
+            raise ConfigError(f"cannot make {config.env} on split {split!r}: {error}") from error
+
+
+def _train(config: Config) -> Callable[[], None]:
     from gigpo.report import print_summary
     from gigpo.trainer import Trainer
 
     console = Console()
-    evaluation = Trainer(config, console).run()
-    print_summary(console, config, evaluation)
+    trainer = Trainer(config, console)
+    return lambda: print_summary(console, config, trainer.run())
 
 
-def _sft(config: Config) -> None:
+def _sft(config: Config) -> Callable[[], None]:
     from gigpo.build import build_policy
     from gigpo.rollout import make_prompt_builder
     from gigpo.sft import clone_expert, play_expert
@@ -65,11 +82,19 @@ def _sft(config: Config) -> None:
     console = Console()
     steps = list(play_expert(config, config.sft_tasks))
     policy = build_policy(config, steps)
-    loss = clone_expert(config, policy, make_prompt_builder(config, policy), steps)
-    console.print(f"{len(steps)} expert steps, final loss {loss:.4f}, saved to {config.out}/model")
+
+    def run() -> None:
+        loss = clone_expert(config, policy, make_prompt_builder(config, policy), steps)
+        console.print(
+            f"{len(steps)} expert steps, final loss {loss:.4f} nats per token, "
+            f"saved to {config.out}/model",
+            soft_wrap=True,
+        )
+
+    return run
 
 
-def _eval(config: Config) -> None:
+def _eval(config: Config) -> Callable[[], None]:
     from agentenvs.evaluation import evaluate, print_table, render_rich
     from gigpo.agent import PolicyAgent
     from gigpo.build import build_policy
@@ -83,17 +108,21 @@ def _eval(config: Config) -> None:
         config.eval_temperature,
         config.max_response_tokens,
     )
-    evaluation = evaluate(
-        config.env,
-        agent,
-        tasks=evaluation_panel(config),
-        env_kwargs=env_arguments(config, config.eval_split),
-        batch_size=config.eval_batch_size,
-        seed=config.seed,
-        out=Path(config.out),
-        agent_name=config.model,
-    )
-    print_table(render_rich(evaluation.rows, evaluation.title))
+
+    def run() -> None:
+        evaluation = evaluate(
+            config.env,
+            agent,
+            tasks=evaluation_panel(config),
+            env_kwargs=env_arguments(config, config.eval_split),
+            batch_size=config.eval_batch_size,
+            seed=config.seed,
+            out=Path(config.out),
+            agent_name=config.model,
+        )
+        print_table(render_rich(evaluation.rows, evaluation.title))
+
+    return run
 
 
 if __name__ == "__main__":

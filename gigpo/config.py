@@ -12,9 +12,54 @@ from typing import Any, Literal
 
 import yaml
 
+from agentenvs.prompting import PROFILES
+
 
 class ConfigError(ValueError):
     """A recipe or an override does not fit the configuration."""
+
+
+_AT_LEAST_ONE = (
+    "num_groups",
+    "group_size",
+    "mini_batch_size",
+    "micro_batch_size",
+    "ppo_epochs",
+    "max_prompt_tokens",
+    "max_response_tokens",
+    "generate_batch_size",
+    "eval_batch_size",
+    "max_episode_steps",
+    "num_workers",
+    "num_threads",
+    "eval_episodes",
+    "tiny_layers",
+    "tiny_hidden",
+    "sft_tasks",
+    "sft_steps",
+    "sft_batch_size",
+    "keep_checkpoints",
+    "step_timeout",
+)
+_AT_LEAST_ZERO = (
+    "iterations",
+    "seed",
+    "max_restarts",
+    "omega",
+    "invalid_action_penalty",
+    "learning_rate",
+    "sft_learning_rate",
+    "weight_decay",
+    "warmup_steps",
+    "clip_low",
+    "clip_high",
+    "kl_coef",
+    "entropy_coef",
+    "max_grad_norm",
+    "eval_temperature",
+    "eval_every",
+    "checkpoint_every",
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +83,8 @@ class Config:
     """Worker processes of the process backend; None for one per core."""
     step_timeout: float = 120.0
     """Seconds after which a worker that does not answer is replaced."""
+    max_restarts: int = 10
+    """Workers that may be replaced over the run; one more ends it."""
 
     # --- Model and prompt ---
     model: str = "tiny"
@@ -97,7 +144,7 @@ class Config:
     warmup_steps: int = 0
     """Optimizer steps over which the learning rate rises linearly."""
     mini_batch_size: int = 256
-    """Step rows per optimizer step."""
+    """Most step rows per optimizer step; an iteration's rows are shared out evenly."""
     micro_batch_size: int = 32
     """Step rows per forward and backward pass."""
     ppo_epochs: int = 1
@@ -121,7 +168,9 @@ class Config:
     sft_tasks: int = 1000
     """Expert episodes, one per task, spread evenly over the training split."""
     sft_noise: float = 0.3
-    """Share of steps where a random action is played; the label is the expert's all the same."""
+    """Share of steps where a random admissible action is played, to leave the expert's path."""
+    sft_labels: Literal["expert", "played"] = "expert"
+    """What is cloned: the expert's action in every state, or an imperfect player's own actions."""
     sft_steps: int = 400
     """Optimizer steps."""
     sft_batch_size: int = 64
@@ -156,17 +205,33 @@ class Config:
     """Go on from the newest checkpoint in `out`."""
 
     def __post_init__(self) -> None:
-        for name in ("num_groups", "group_size", "mini_batch_size", "micro_batch_size"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in _AT_LEAST_ONE:
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} must be at least 1, got {value}")
+        for name in _AT_LEAST_ZERO:
+            value = getattr(self, name)
+            if not 0 <= value < float("inf"):
+                raise ConfigError(f"{name} must be at least 0 and finite, got {value}")
         if not 0 < self.gamma <= 1:
             raise ConfigError(f"gamma must lie in (0, 1], got {self.gamma}")
-        if self.temperature <= 0:
+        if not 0 < self.temperature < float("inf"):
             raise ConfigError(f"temperature must be positive, got {self.temperature}")
+        if not self.dual_clip > 1:
+            raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
+        if not 0 < self.similarity_threshold <= 1:
+            raise ConfigError(
+                f"similarity_threshold must lie in (0, 1], got {self.similarity_threshold}"
+            )
+        if not 0 <= self.sft_noise <= 1:
+            raise ConfigError(f"sft_noise must lie in [0, 1], got {self.sft_noise}")
         if self.compat is not None and self.baseline != "mean":
             raise ConfigError("compat=verl-agent has baseline=mean, got leave_one_out")
-        if self.max_response_tokens < 1 or self.max_prompt_tokens < 1:
-            raise ConfigError("max_prompt_tokens and max_response_tokens must be at least 1")
+        if self.profile not in PROFILES:
+            raise ConfigError(f"profile must be one of {sorted(PROFILES)}, got {self.profile!r}")
+        separate = {"split", "data", "max_episode_steps"} & set(self.env_kwargs)
+        if separate:
+            raise ConfigError(f"{sorted(separate)} are fields of their own, not of env_kwargs")
 
     def save(self, path: Path) -> None:
         """Writes the resolved configuration as YAML."""
@@ -192,7 +257,7 @@ def load_config(recipe: Path | None, overrides: Sequence[str] = ()) -> Config:
     if recipe is not None:
         if not recipe.is_file():
             raise ConfigError(f"no recipe at {recipe}")
-        loaded = yaml.safe_load(recipe.read_text()) or {}
+        loaded = _read_yaml(recipe.read_text(), str(recipe)) or {}
         if not isinstance(loaded, dict):
             raise ConfigError(f"{recipe} must hold a mapping, got {type(loaded).__name__}")
         values.update(loaded)
@@ -200,12 +265,19 @@ def load_config(recipe: Path | None, overrides: Sequence[str] = ()) -> Config:
         key, separator, text = item.partition("=")
         if not separator:
             raise ConfigError(f"an override has the form key=value, got {item!r}")
-        value = yaml.safe_load(text) if text else ""
+        value = _read_yaml(text, item) if text else ""
         if key.startswith("env_kwargs."):
             values["env_kwargs"] = {**(values.get("env_kwargs") or {}), key[11:]: value}
         else:
             values[key] = value
     return from_mapping(values)
+
+
+def _read_yaml(text: str, where: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{where} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def from_mapping(values: Mapping[str, Any]) -> Config:

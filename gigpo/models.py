@@ -23,6 +23,8 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar
 
+from gigpo.config import ConfigError
+
 # The library's bars for loading and saving weights would break up the run's own.
 disable_progress_bar()
 
@@ -41,7 +43,10 @@ def resolve_device(name: str) -> torch.device:
     """Returns the torch device for a configured name; ``auto`` prefers CUDA."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError as error:
+        raise ConfigError(f"device must be auto or a torch device, got {name!r}") from error
 
 
 def load_model(name_or_path: str) -> tuple[Any, Any]:

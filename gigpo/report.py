@@ -69,6 +69,8 @@ def _comparison(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> li
     """Returns a Markdown table of success per category before and after."""
 
     def cell(row: dict[str, Any]) -> str:
+        if row["success"] is None:
+            return "-"
         low, high = 100 * row["success_low"], 100 * row["success_high"]
         return f"{100 * row['success']:.1f} % [{low:.1f}, {high:.1f}]"
 
@@ -89,7 +91,9 @@ def plot_learning_curve(config: Config, path: Path) -> None:
     """
     records = read_metrics(Path(config.out))
     train = [record for record in records if "rollout/success" in record]
-    evaluations = [record for record in records if "eval/table" in record]
+    if not train:
+        return
+    evaluations = [record for record in records if "eval/success" in record]
     x = np.array([record["iteration"] for record in train])
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(11, 4.2), width_ratios=(1.6, 1), constrained_layout=True

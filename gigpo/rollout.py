@@ -51,8 +51,6 @@ def env_arguments(config: Config, split: str) -> dict[str, Any]:
 
 def make_prompt_builder(config: Config, policy: HFPolicy) -> PromptBuilder:
     """Returns the prompt builder for the configured environment and profile."""
-    if config.profile not in PROFILES:
-        raise ValueError(f"profile must be one of {sorted(PROFILES)}, got {config.profile!r}")
     profile = PROFILES[config.profile]
 
     def count_tokens(messages: Sequence[Mapping[str, str]]) -> int:
@@ -102,7 +100,8 @@ class RolloutCollector:
             iteration: Training iteration; decides tasks and random numbers.
 
         Returns:
-            One row per step. ``seconds`` and ``wasted_generations`` are set anew.
+            One row per step of the episodes that did not fail. ``seconds`` and
+            ``wasted_generations`` are set anew.
         """
         self.seconds = {"generate": 0.0, "env": 0.0, "prompt": 0.0}
         self.wasted_generations = 0
@@ -125,6 +124,7 @@ class RolloutCollector:
             histories[first.member] = []
         while steps:
             steps = self._advance(batch, steps, histories, iteration)
+        batch.drop_failed()
         return batch
 
     def _advance(
@@ -195,9 +195,11 @@ class RolloutCollector:
 
         started = time.perf_counter()
         self.envs.send(actions)
-        results: list[MemberStep] = []
+        # One answer per member: where a worker dies after a member's answer, the failure counts.
+        answers: dict[int, MemberStep] = {}
         while self.envs.pending:
-            results.extend(self.envs.recv())
+            answers.update({result.member: result for result in self.envs.recv()})
+        results = list(answers.values())
         self.seconds["env"] += time.perf_counter() - started
 
         rewards = dict.fromkeys(rows, 0.0)

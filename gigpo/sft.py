@@ -16,7 +16,7 @@ from agentenvs.core import TextEnv
 from agentenvs.prompting import PROFILES, FormatProfile, HistoryEntry, PromptBuilder
 from agentenvs.registry import env_class
 from gigpo.checkpoint import save_model
-from gigpo.config import Config
+from gigpo.config import Config, ConfigError
 from gigpo.policies import HFPolicy
 from gigpo.rollout import STREAM_SHUFFLE, STREAM_TASKS, encode_prompt, env_arguments, stream
 from gigpo.tracking import Tracker
@@ -24,22 +24,23 @@ from gigpo.tracking import Tracker
 
 @dataclass(frozen=True, slots=True)
 class ExpertStep:
-    """What the agent saw at one step and what the expert does there."""
+    """What the agent saw at one step and the action to clone."""
 
     goal: str
     observation: str
     history: tuple[HistoryEntry, ...]
     admissible_actions: tuple[str, ...]
     step: int
-    expert_action: str
+    label: str
 
 
 def play_expert(config: Config, num_tasks: int) -> Iterator[ExpertStep]:
     """Plays the expert on tasks spread over the training split.
 
     At a share ``sft_noise`` of steps a random admissible action is played instead, so that the
-    data holds states off the expert's path; the label is the expert's action there too. An
-    episode ends early where the expert knows no way on.
+    data holds states off the expert's path. With ``sft_labels="expert"`` the label is the
+    expert's action there too; with ``"played"`` it is the action played, as if an imperfect
+    player were cloned. An episode ends early where the expert knows no way on.
 
     Args:
         config: Environment, split, noise and seed.
@@ -47,6 +48,9 @@ def play_expert(config: Config, num_tasks: int) -> Iterator[ExpertStep]:
 
     Yields:
         One item per step.
+
+    Raises:
+        ConfigError: If the expert knows no step at all.
     """
     env = gymnasium.make(
         config.env, disable_env_checker=True, **env_arguments(config, config.train_split)
@@ -54,6 +58,7 @@ def play_expert(config: Config, num_tasks: int) -> Iterator[ExpertStep]:
     unwrapped = env.unwrapped
     assert isinstance(unwrapped, TextEnv)
     panel = unwrapped.tasks.panel(min(num_tasks, len(unwrapped.tasks)))
+    num_steps = 0
     for index, task in enumerate(track(panel, description="expert episodes", transient=True)):
         rng = stream(config.seed, STREAM_TASKS, index, 1)
         observation, info = env.reset(seed=index, options={"task_id": task.task_id})
@@ -61,19 +66,27 @@ def play_expert(config: Config, num_tasks: int) -> Iterator[ExpertStep]:
         done = False
         while not done:
             try:
-                label = unwrapped.expert_action()
+                action = label = unwrapped.expert_action()
             except RuntimeError:
                 break
             admissible = info["admissible_actions"]
+            if admissible and rng.random() < config.sft_noise:
+                action = admissible[int(rng.integers(len(admissible)))]
+            if config.sft_labels == "played":
+                label = action
+            num_steps += 1
             yield ExpertStep(
                 info["goal"], observation, tuple(history), admissible, len(history), label
             )
-            noisy = bool(admissible) and rng.random() < config.sft_noise
-            action = admissible[int(rng.integers(len(admissible)))] if noisy else label
             history.append(HistoryEntry(observation, action))
             observation, _, terminated, truncated, info = env.step(action)
             done = terminated or truncated
     env.close()
+    if num_steps == 0:
+        raise ConfigError(
+            f"the expert of {config.env} knows no step on {len(panel)} tasks of split "
+            f"{config.train_split!r}"
+        )
 
 
 def expert_response(action: str, profile: FormatProfile) -> str:
@@ -92,7 +105,7 @@ def tokenizer_texts(config: Config, steps: list[ExpertStep]) -> Iterator[str]:
             step.goal, step.observation, step.history, step.admissible_actions, step.step
         )
         yield prompt.messages[-1]["content"]
-        yield step.expert_action
+        yield step.label
 
 
 def clone_expert(
@@ -118,9 +131,7 @@ def clone_expert(
             step.goal, step.observation, step.history, step.admissible_actions, step.step
         )
         prompts.append(encode_prompt(policy, builder, prompt))
-        responses.append(
-            policy.encode_response(expert_response(step.expert_action, builder.profile))
-        )
+        responses.append(policy.encode_response(expert_response(step.label, builder.profile)))
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
     tracker = Tracker(out)

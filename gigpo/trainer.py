@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,8 @@ class Trainer:
             The evaluation of the final policy, also written to ``<out>/evaluation``.
         """
         config = self.config
-        tracker = Tracker(self.out, self.iteration + 1)
+        # Before the first iteration nothing is kept, not even a record of iteration 0.
+        tracker = Tracker(self.out, self.iteration + 1 if self.iteration else 0)
         envs = GroupVectorEnv(
             config.env,
             num_groups=config.num_groups,
@@ -92,6 +94,7 @@ class Trainer:
             num_workers=config.num_workers,
             env_kwargs=env_arguments(config, config.train_split),
             step_timeout=config.step_timeout,
+            max_restarts=config.max_restarts,
         )
         final: Evaluation | None = None
         try:
@@ -115,6 +118,12 @@ class Trainer:
                     if last or (every and self.iteration % every == 0):
                         self._save()
                     progress.update(bar, advance=1, status=status_line(metrics))
+                    if metrics["rollout/errors"]:
+                        self.console.print(
+                            f"iteration {self.iteration}: {len(metrics['rollout/errors'])} failed "
+                            f"episodes are left out, the first: {metrics['rollout/errors'][0]}",
+                            markup=False,
+                        )
         finally:
             envs.close()
             tracker.close()
@@ -160,6 +169,7 @@ class Trainer:
         metrics: dict[str, Any] = {**batch.metrics(), **groups, **update}
         metrics["rollout/wasted_generations"] = collector.wasted_generations
         metrics["rollout/category_success"] = batch.category_success()
+        metrics["rollout/errors"] = [t.error for t in batch.trajectories if t.error is not None]
         metrics["advantages/episode_abs_mean"] = _mean_abs(advantages.episode)
         metrics["advantages/step_abs_mean"] = _mean_abs(advantages.step)
         metrics.update({f"time/{name}_share": value / total for name, value in seconds.items()})
@@ -191,6 +201,8 @@ def evaluation_metrics(evaluation: Evaluation) -> dict[str, Any]:
     """Returns the evaluation as metrics: the overall rate and one per category."""
     metrics: dict[str, Any] = {}
     for row in evaluation.rows:
+        if row.n == 0:
+            continue  # Every episode failed: there is no rate.
         name = "success" if row.category == "All" else f"success_{row.category}"
         metrics[f"eval/{name}"] = row.success
     metrics["eval/table"] = [row.to_json() for row in evaluation.rows]
@@ -204,7 +216,8 @@ def status_line(metrics: dict[str, Any]) -> str:
         for name in ("generate", "env", "prompt", "advantage", "update")
     )
     return (
-        f"success {metrics['rollout/success']:.2f} return {metrics['rollout/return']:.2f} "
+        f"success {metrics.get('rollout/success', math.nan):.2f} "
+        f"return {metrics.get('rollout/return', math.nan):.2f} "
         f"recurring {metrics['groups/recurring_share']:.0%} "
         f"{metrics['time/tokens_per_second']:.0f} tokens/s | {shares}"
     )

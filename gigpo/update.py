@@ -53,7 +53,7 @@ class Updater:
         Raises:
             FloatingPointError: If a gradient is not finite; the weights are left as they were.
         """
-        rows = np.flatnonzero(batch.trained)
+        rows = np.arange(len(batch))
         if len(rows) == 0:
             return {"update/rows": 0.0}
         sampler = {row: torch.from_numpy(batch.logprobs[row]) for row in rows.tolist()}
@@ -72,8 +72,8 @@ class Updater:
         grad_norms: list[float] = []
         for epoch in range(self.config.ppo_epochs):
             order = stream(self.config.seed, STREAM_SHUFFLE, iteration, epoch).permutation(rows)
-            for start in range(0, len(order), self.config.mini_batch_size):
-                mini = order[start : start + self.config.mini_batch_size]
+            # Even shares: AdamW would give a small remainder the weight of a full mini-batch.
+            for mini in np.array_split(order, -(-len(order) // self.config.mini_batch_size)):
                 grad_norm = self._optimizer_step(mini, batch, advantages, old, reference, sums)
                 if not grad_norms:
                     # Nothing has moved yet, so every ratio should be 1.
@@ -154,7 +154,7 @@ class Updater:
         """Scores the responses of the rows without gradients; one tensor per row, on CPU."""
         policy.model.eval()
         result: dict[int, torch.Tensor] = {}
-        for micro in _micro_batches(rows, batch, policy.batch_size):
+        for micro in _micro_batches(rows, batch, self.config.micro_batch_size):
             scores = policy.score(
                 [batch.prompts[row] for row in micro],
                 [batch.responses[row] for row in micro],

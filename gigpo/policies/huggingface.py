@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ class HFPolicy:
     ) -> None:
         if tokenizer.chat_template is None:
             raise ValueError(f"the tokenizer {tokenizer.name_or_path!r} has no chat template")
+        if tokenizer.eos_token_id is None:
+            raise ValueError(f"the tokenizer {tokenizer.name_or_path!r} has no end token")
         self.device = torch.device(device)
         self.model = model.to(self.device)
         self.tokenizer = tokenizer
@@ -76,6 +79,8 @@ class HFPolicy:
             tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
         )
         self.stop_ids = self._find_stop_ids()
+        control = [t.content for t in tokenizer.added_tokens_decoder.values() if t.special]
+        self._control = re.compile("|".join(map(re.escape, control)) or "(?!)")
 
     def _find_stop_ids(self) -> list[int]:
         """Collects the tokens that end a response.
@@ -96,9 +101,17 @@ class HFPolicy:
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.dtype == "bf16")
 
     def encode(self, messages: Sequence[Mapping[str, str]], response_prefix: str) -> list[int]:
-        """Returns the prompt tokens: chat template, generation prompt and response prefix."""
+        """Returns the prompt tokens: chat template, generation prompt and response prefix.
+
+        Message texts come from environments and models. Where one spells a control token of the
+        tokenizer (such as an end-of-turn mark), a blank after its first character keeps it text.
+        """
+        harmless = [
+            {**m, "content": self._control.sub(lambda t: f"{t[0][0]} {t[0][1:]}", m["content"])}
+            for m in messages
+        ]
         text = self.tokenizer.apply_chat_template(
-            [dict(message) for message in messages], tokenize=False, add_generation_prompt=True
+            harmless, tokenize=False, add_generation_prompt=True
         )
         ids: list[int] = self.tokenizer.encode(text + response_prefix, add_special_tokens=False)
         return ids

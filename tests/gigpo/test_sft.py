@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,15 +31,22 @@ def test_expert_play_is_reproducible_and_noise_leaves_the_path(
     noisy = list(play_expert(make_config(sft_noise=0.5), 10))
     assert noisy == list(play_expert(make_config(sft_noise=0.5), 10))
     assert all(
-        step.history[-1].action == clean[i - 1].expert_action
-        for i, step in enumerate(clean)
-        if step.step
+        step.history[-1].action == clean[i - 1].label for i, step in enumerate(clean) if step.step
     )
     assert any(
-        step.history[-1].action != noisy[i - 1].expert_action
-        for i, step in enumerate(noisy)
-        if step.step
+        step.history[-1].action != noisy[i - 1].label for i, step in enumerate(noisy) if step.step
     )
+
+
+def test_labels_are_the_expert_s_or_the_player_s_own(make_config: Callable[..., Config]) -> None:
+    expert = list(play_expert(make_config(sft_noise=0.5), 10))
+    played = list(play_expert(make_config(sft_noise=0.5, sft_labels="played"), 10))
+    # The same play, with other labels: those that the next step's history records.
+    assert [step.observation for step in expert] == [step.observation for step in played]
+    assert [step.label for step in expert] != [step.label for step in played]
+    for step, later in itertools.pairwise(played):
+        if later.step:
+            assert later.history[-1].action == step.label
 
 
 def test_cloning_lowers_the_loss(cloned_model: Path) -> None:

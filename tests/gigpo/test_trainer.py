@@ -182,13 +182,39 @@ def test_failed_episodes_train_nothing(make_config: MakeConfig) -> None:
     config = make_config(kl_coef=0.0)
     _, batch = collect(config)
     batch.trajectories[1].error = "worker died"
+    batch.drop_failed()
+    assert 1 not in batch.trajectory
+    assert len(batch) == sum(t.length for t in batch.trajectories if t.error is None)
     advantages = batch.advantages(config)
-    failed = np.array(batch.trajectory) == 1
-    assert (advantages.total[failed] == 0).all()
     metrics = Updater(build_policy(config), None, config).update(batch, advantages.total, 0)
-    assert metrics["update/rows"] == len(batch) - failed.sum()
+    assert metrics["update/rows"] == len(batch)
     assert batch.metrics()["rollout/failed_episodes"] == 1
     assert batch.metrics()["rollout/episodes"] == 7
+    for trajectory in batch.trajectories:
+        trajectory.error = "all of them"
+    batch.drop_failed()
+    assert len(batch) == 0
+    assert "rollout/success" not in batch.metrics()
+    assert batch.advantages(config).total.shape == (0,)
+
+
+def test_mini_batches_are_even_shares(make_config: MakeConfig) -> None:
+    """129 rows at 64 are 43 + 43 + 43, not 64 + 64 + 1: a lone row would get a full step."""
+    config = make_config(mini_batch_size=64, num_groups=6, kl_coef=0.0)
+    _, batch = collect(config)
+    assert len(batch) > 129
+    keep = slice(0, 129)
+    for name in ("prompts", "responses", "logprobs", "trajectory", "rewards", "valid"):
+        setattr(batch, name, getattr(batch, name)[keep])
+    sizes: list[int] = []
+
+    class Recording(Updater):
+        def _optimizer_step(self, mini: np.ndarray, *arguments: Any) -> float:
+            sizes.append(len(mini))
+            return super()._optimizer_step(mini, *arguments)
+
+    Recording(build_policy(config), None, config).update(batch, np.ones(129), 0)
+    assert sizes == [43, 43, 43]
 
 
 def test_a_gradient_that_is_not_finite_changes_nothing(make_config: MakeConfig) -> None:
