@@ -102,3 +102,32 @@ def board(empty: str, targets: Container[int], player: int, boxes: Boxes) -> str
         characters[2 * box] = BOX_ON_TARGET if box in targets else BOX
     characters[2 * player] = PLAYER_ON_TARGET if player in targets else PLAYER
     return "".join(characters)
+
+
+def coordinates(level: Level, player: int, boxes: Boxes) -> str:
+    """Writes a position as rows and columns, one line per kind of thing.
+
+    Args:
+        level: The board.
+        player: The player's cell.
+        boxes: The boxes' cells, ascending.
+
+    Returns:
+        Lines such as ``player 2 3``; the outer walls are left out.
+    """
+    inner = range(1, level.size - 1)
+    kinds = {
+        "player": [player],
+        "box": boxes,
+        "target": sorted(level.targets),
+        "wall": [
+            cell
+            for cell in sorted(level.walls)
+            if cell // level.size in inner and cell % level.size in inner
+        ],
+    }
+    return "\n".join(
+        f"{kind} " + ", ".join(f"{cell // level.size} {cell % level.size}" for cell in cells)
+        for kind, cells in kinds.items()
+        if cells
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from gymnasium.error import ResetNeeded
 
 from agentenvs.core import Outcome, TextEnv
-from agentenvs.sokoban.engine import ACTIONS, Boxes, board, empty_board, move, offsets
+from agentenvs.sokoban.engine import ACTIONS, Boxes, board, coordinates, empty_board, move, offsets
 from agentenvs.sokoban.generator import CATEGORIES, SPLITS, generate_level
 from agentenvs.sokoban.prompt import TEMPLATE
 from agentenvs.sokoban.render import draw_board
@@ -38,7 +38,8 @@ class SokobanEnv(TextEnv):
 
     ## Observation Space
 
-    A string: the grid, one row per line, the cells of a row separated by one blank.
+    A string. With ``observation="grid"``, the grid: one row per line, the cells of a row separated
+    by one blank.
 
     | symbol | cell |
     |---|---|
@@ -49,6 +50,11 @@ class SokobanEnv(TextEnv):
     | ``√`` | box on a target |
     | ``P`` | player |
     | ``S`` | player on a target |
+
+    With ``observation="coordinates"``, one line per kind of thing with the row and column of each,
+    counted from 0 at the outer wall: ``player 2 3``, ``box 1 2``, ``target 3 1`` and, where there
+    are walls besides the outer ones, ``wall 2 2, 3 4``. Several boxes, targets or walls are
+    separated by commas, from top to bottom and left to right.
 
     ## Starting State
 
@@ -78,7 +84,7 @@ class SokobanEnv(TextEnv):
     - ``category``: difficulty, the number of pushes of a solution with the fewest pushes: "easy"
       1 or 2, "medium" 3 or 4, "hard" 5 or more.
     - ``state_key``: digest of the board, which shows walls, targets, boxes and player: nothing
-      else decides the future.
+      else decides the future. It is the same for both forms of observation.
 
     ## Arguments
 
@@ -92,6 +98,7 @@ class SokobanEnv(TextEnv):
     - ``num_boxes``: number of boxes and of targets.
     - ``categories``: the categories to play, any of "easy", "medium" and "hard"; None for all.
     - ``max_solution_steps``: no level needs more moves than this.
+    - ``observation``: "grid" or "coordinates".
     - ``render_mode``: "ansi" for the observation, "rgb_array" for an image of 16 x 16 pixels per
       cell, or None.
 
@@ -121,6 +128,7 @@ class SokobanEnv(TextEnv):
         num_boxes: int = 1,
         categories: Sequence[str] | None = None,
         max_solution_steps: int = 15,
+        observation: Literal["grid", "coordinates"] = "grid",
         render_mode: str | None = None,
     ) -> None:
         if size < 4:
@@ -132,11 +140,14 @@ class SokobanEnv(TextEnv):
             )
         if max_solution_steps < 1:
             raise ValueError(f"max_solution_steps must be at least 1, got {max_solution_steps}")
+        if observation not in ("grid", "coordinates"):
+            raise ValueError(f"observation must be 'grid' or 'coordinates', got {observation!r}")
         tasks = SokobanTasks(split, size, num_boxes, max_solution_steps, categories)
         super().__init__(tasks, render_mode)
         self.size = size
         self.num_boxes = num_boxes
         self.max_solution_steps = max_solution_steps
+        self.observation = observation
         self._offsets = offsets(size)
 
     def _start(self, task: Task) -> None:
@@ -171,11 +182,14 @@ class SokobanEnv(TextEnv):
         return sum(box in self._targets for box in self._boxes)
 
     def _observation(self) -> str:
-        return board(self._empty, self._targets, self._player, self._boxes)
+        self._board = board(self._empty, self._targets, self._player, self._boxes)
+        if self.observation == "coordinates":
+            return coordinates(self._level, self._player, self._boxes)
+        return self._board
 
     def _state(self) -> str:
         # The board shows the level, the player and the boxes: nothing else decides the future.
-        return self._last_observation
+        return self._board
 
     def _admissible_actions(self) -> tuple[str, ...]:
         return ACTIONS
@@ -227,4 +241,4 @@ class SokobanEnv(TextEnv):
             return super().render()
         if self.task is None:
             raise ResetNeeded("there is no board yet: call reset() before render()")
-        return draw_board(self._last_observation)
+        return draw_board(self._board)

@@ -9,7 +9,8 @@ TEMPLATE = PromptTemplate(
         "You play Sokoban: you walk on a grid and push boxes until every box stands on a target."
     ),
     rules="""\
-The grid is shown one row per line, from top to bottom. Its symbols are:
+The grid is shown one row per line, from top to bottom, with these symbols, or as the row and \
+column of each thing, counted from 0 at the outer wall:
 # wall
 _ empty floor
 O target without a box

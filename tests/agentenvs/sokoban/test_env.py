@@ -309,3 +309,41 @@ def test_prompt_explains_every_symbol() -> None:
     assert explained == set("#_OX√PS")
     for action in ACTIONS:
         assert action in SokobanEnv.prompt_template.rules
+
+
+def test_coordinates_name_every_cell_of_the_grid() -> None:
+    """Both forms show one state: the grid is rebuilt from the coordinates alone."""
+    for seed in range(20):
+        grid_env, text_env = (
+            gymnasium.make("agentenvs/Sokoban-v0", num_boxes=2, size=7, observation=form)
+            for form in ("grid", "coordinates")
+        )
+        grid, info = grid_env.reset(seed=seed)
+        text, other = text_env.reset(seed=seed)
+        for action in ["up", "left", "left", "down", "right", "right", "up"]:
+            cells = {
+                (row, column): "#" if {row, column} & {0, 6} else "_"
+                for row in range(7)
+                for column in range(7)
+            }
+            things = {
+                kind: [tuple(map(int, cell.split())) for cell in places.split(", ")]
+                for kind, _, places in (line.partition(" ") for line in text.split("\n"))
+            }
+            for symbol, kind in (("#", "wall"), ("O", "target"), ("X", "box"), ("P", "player")):
+                for cell in things.get(kind, []):
+                    on_target = cell in things["target"]
+                    cells[cell] = {"X": "√", "P": "S"}.get(symbol, symbol) if on_target else symbol
+            rebuilt = "\n".join(" ".join(cells[r, c] for c in range(7)) for r in range(7))
+            assert rebuilt == grid
+            assert info["state_key"] == other["state_key"]
+            assert info["observation_key"] != other["observation_key"]
+            grid, _, done, _, info = grid_env.step(action)
+            text, _, _, _, other = text_env.step(action)
+            if done:
+                break
+
+
+def test_an_unknown_form_of_observation_is_refused() -> None:
+    with pytest.raises(ValueError, match="'grid' or 'coordinates', got 'pixels'"):
+        gymnasium.make("agentenvs/Sokoban-v0", observation="pixels")
