@@ -191,11 +191,28 @@ class _Sums:
 
 
 def _micro_batches(rows: np.ndarray, batch: Batch, size: int) -> list[list[int]]:
-    """Cuts rows into micro-batches of similar length, so that little is padding."""
-    order: list[int] = sorted(
-        rows.tolist(), key=lambda row: (len(batch.prompts[row]) + len(batch.responses[row]), row)
-    )
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    """Cuts rows into micro-batches of ``size`` distinct sequences of similar length.
+
+    Similar lengths leave little padding. Rows with equal prompt and response, common where small
+    models act in few states, share a micro-batch and are computed once there.
+    """
+
+    def sequence(row: int) -> tuple[int, list[int], list[int]]:
+        prompt, response = batch.prompts[row], batch.responses[row]
+        return len(prompt) + len(response), prompt, response
+
+    micro_batches: list[list[int]] = []
+    distinct = 0
+    previous = None
+    for row in sorted(rows.tolist(), key=lambda row: (sequence(row), row)):
+        current = sequence(row)
+        if current != previous:
+            if distinct % size == 0:
+                micro_batches.append([])
+            distinct += 1
+        micro_batches[-1].append(row)
+        previous = current
+    return micro_batches
 
 
 def _stack(

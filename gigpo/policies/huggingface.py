@@ -150,8 +150,9 @@ class HFPolicy:
         if uniforms.shape[0] != len(prompts):
             raise ValueError(f"expected uniforms for {len(prompts)} prompts, got {uniforms.shape}")
         self.model.eval()
-        # Prompts of similar length share a batch, so that little of it is padding.
-        order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
+        # Prompts of similar length share a batch, so that little of it is padding; equal prompts
+        # share one, so that they are read once.
+        order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), prompts[i]))
         responses: dict[int, Response] = {}
         for start in range(0, len(order), self.batch_size):
             chunk = order[start : start + self.batch_size]
@@ -162,7 +163,8 @@ class HFPolicy:
     def _generate_batch(
         self, prompts: list[Sequence[int]], uniforms: np.ndarray, temperature: float
     ) -> list[Response]:
-        input_ids, mask = self._pad(prompts, left=True)
+        distinct, copies = _distinct(prompts)
+        input_ids, mask = self._pad(distinct, left=True)
         positions = (mask.cumsum(1) - 1).clamp(min=0)
         draws = torch.as_tensor(uniforms, dtype=torch.float64, device=self.device)
         stop = torch.tensor(self.stop_ids, device=self.device)
@@ -182,6 +184,11 @@ class HFPolicy:
                     use_cache=True,
                     logits_to_keep=1,
                 ).logits[:, -1]
+            if index == 0 and len(distinct) < len(prompts):
+                # Members of a group in one state have one prompt: from here on they part.
+                select = torch.tensor(copies, device=self.device)
+                cache.batch_select_indices(select)
+                logits, mask, step_positions = logits[select], mask[select], step_positions[select]
             chosen, chosen_logprobs = _sample(logits.float(), draws[rows, index], temperature)
             for row, token, logprob in zip(
                 rows.tolist(), chosen.tolist(), chosen_logprobs.tolist(), strict=True
@@ -215,6 +222,8 @@ class HFPolicy:
     ) -> TokenScores:
         """Scores responses; gradients flow where the caller enables them.
 
+        Equal pairs of prompt and response are computed once.
+
         Args:
             prompts: Token ids of B prompts.
             responses: Token ids of B responses, each at least one token.
@@ -224,8 +233,11 @@ class HFPolicy:
         Returns:
             Scores over R = the longest response.
         """
-        prompt_ids, prompt_mask = self._pad(prompts, left=True)
-        response_ids, response_mask = self._pad(responses, left=False)
+        distinct, copies = _distinct(
+            list(zip(map(tuple, prompts), map(tuple, responses), strict=True))
+        )
+        prompt_ids, prompt_mask = self._pad([prompt for prompt, _ in distinct], left=True)
+        response_ids, response_mask = self._pad([response for _, response in distinct], left=False)
         mask = torch.cat([prompt_mask, response_mask], dim=1)
         width = response_ids.shape[1]
         with self.autocast():
@@ -243,7 +255,8 @@ class HFPolicy:
         if entropy != "off":
             wanted = log_distribution if entropy == "on" else log_distribution.detach()
             entropies = -(wanted.exp() * wanted).sum(-1) * token_mask
-        return TokenScores(logprobs, entropies, token_mask)
+        select = torch.tensor(copies, device=self.device)
+        return TokenScores(logprobs[select], entropies[select], token_mask[select])
 
     def save(self, path: Path) -> None:
         """Writes model and tokenizer in Hugging Face's format."""
@@ -265,6 +278,13 @@ class HFPolicy:
             torch.from_numpy(ids).to(self.device),
             torch.from_numpy(mask).to(self.device),
         )
+
+
+def _distinct(items: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Returns the distinct items in order of appearance, and for each item its index there."""
+    index: dict[Any, int] = {}
+    copies = [index.setdefault(tuple(item), len(index)) for item in items]
+    return list(index), copies
 
 
 def _sample(

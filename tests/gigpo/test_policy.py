@@ -31,6 +31,46 @@ def test_a_response_does_not_depend_on_its_batch(policy: HFPolicy) -> None:
         np.testing.assert_allclose(one.logprobs, three.logprobs, atol=1e-4)
 
 
+def test_equal_prompts_are_read_once_and_part_at_their_own_numbers(policy: HFPolicy) -> None:
+    prompts = [encode(policy, GRIDS[i]) for i in (0, 1, 0, 0, 2, 1)]
+    draws = uniforms(6, seed=5)
+    together = policy.generate(prompts, draws, 2.0)
+    widths: list[int] = []
+    policy.model.register_forward_pre_hook(
+        lambda _, __, kwargs: widths.append(kwargs["input_ids"].shape[0]), with_kwargs=True
+    )
+    again = policy.generate(prompts, draws, 2.0)
+    assert widths[0] == 3
+    assert len(widths) == 1 or widths[1] > 3
+    for index, (one, two) in enumerate(zip(together, again, strict=True)):
+        alone = policy.generate([prompts[index]], draws[index : index + 1], 2.0)[0]
+        assert one.token_ids == two.token_ids == alone.token_ids
+        np.testing.assert_allclose(one.logprobs, alone.logprobs, atol=1e-4)
+    assert together[0].token_ids != together[2].token_ids or (
+        together[0].token_ids != together[3].token_ids
+    )
+
+
+def test_equal_rows_are_scored_once_with_the_same_scores_and_gradients(policy: HFPolicy) -> None:
+    prompts = [encode(policy, GRIDS[i]) for i in (0, 0, 1, 0)]
+    responses = [[7, 8], [7, 8], [7, 8], [9]]
+    widths: list[int] = []
+    policy.model.register_forward_pre_hook(
+        lambda _, __, kwargs: widths.append(kwargs["input_ids"].shape[0]), with_kwargs=True
+    )
+    together = policy.score(prompts, responses, 1.0).logprobs
+    (together * torch.tensor([1.0, 2.0, 3.0, 4.0])[:, None]).sum().backward()
+    assert widths == [3]
+    gradient = policy.model.get_input_embeddings().weight.grad.clone()
+    policy.model.zero_grad()
+    for row, weight in enumerate([1.0, 2.0, 3.0, 4.0]):
+        alone = policy.score(prompts[row : row + 1], responses[row : row + 1], 1.0).logprobs
+        count = len(responses[row])
+        assert torch.allclose(alone[0], together[row, :count], atol=1e-5)
+        (weight * alone).sum().backward()
+    assert torch.allclose(policy.model.get_input_embeddings().weight.grad, gradient, atol=1e-4)
+
+
 def test_sampler_and_scorer_agree_whatever_the_padding(policy: HFPolicy) -> None:
     prompts = [encode(policy, grid) for grid in GRIDS]
     responses = policy.generate(prompts, uniforms(3, seed=3), 0.7)
