@@ -103,8 +103,8 @@ class Config:
     """Longest prompt; a longer one is shortened, oldest history first, and counted."""
     max_response_tokens: int = 512
     """Longest response; one that reaches it without ending is marked as truncated."""
-    tiny_layers: int = 2
-    """Layers of the `tiny` model."""
+    tiny_layers: int = 4
+    """Layers of the `tiny` model, which has 1.1 M parameters at the defaults."""
     tiny_hidden: int = 128
     """Hidden size of the `tiny` model."""
 

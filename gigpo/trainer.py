@@ -184,7 +184,7 @@ class Trainer:
         agent = PolicyAgent(
             self.policy, self.builder, config.eval_temperature, config.max_response_tokens
         )
-        return evaluate(
+        evaluation = evaluate(
             config.env,
             agent,
             tasks=self.panel,
@@ -195,6 +195,14 @@ class Trainer:
             progress=False,
             agent_name=f"{config.model} after {self.iteration} iterations",
         )
+        total = evaluation.rows[-1]
+        self.console.print(
+            f"after {self.iteration} iterations: success {total.success:.1%} "
+            f"(95 % interval {total.success_low:.1%} to {total.success_high:.1%}, n = {total.n})",
+            highlight=False,
+            soft_wrap=True,
+        )
+        return evaluation
 
 
 def evaluation_metrics(evaluation: Evaluation) -> dict[str, Any]:
