@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -289,7 +290,12 @@ def from_mapping(values: Mapping[str, Any]) -> Config:
     hints = typing.get_type_hints(Config)
     unknown = sorted(set(values) - set(hints))
     if unknown:
-        raise ConfigError(f"unknown keys {unknown}; known are {sorted(hints)}")
+        close = [difflib.get_close_matches(key, hints, n=1) for key in unknown]
+        hint = ", ".join(name for names in close for name in names)
+        raise ConfigError(
+            f"unknown keys {unknown}"
+            + (f"; did you mean {hint}?" if hint else f"; known are {sorted(hints)}")
+        )
     return Config(**{key: _convert(key, hints[key], value) for key, value in values.items()})
 
 
@@ -318,5 +324,12 @@ def _convert(key: str, hint: Any, value: Any) -> Any:
                 return value
         elif typing.get_origin(option) is dict and isinstance(value, dict):
             return dict(value)
-    expected = str(getattr(hint, "__name__", hint)).replace("typing.", "")
-    raise ConfigError(f"{key} expects {expected}, got {value!r}")
+    raise ConfigError(f"{key} expects {' or '.join(map(_describe, options))}, got {value!r}")
+
+
+def _describe(option: Any) -> str:
+    if typing.get_origin(option) is Literal:
+        return "one of " + ", ".join(map(str, typing.get_args(option)))
+    if option is type(None):
+        return "null"
+    return "a mapping" if typing.get_origin(option) is dict else str(option.__name__)

@@ -63,8 +63,13 @@ def load_model(name_or_path: str) -> tuple[Any, Any]:
     """
     if name_or_path == SMOLLM2:
         name_or_path = str(smollm2_folder())
-    looks_like_path = name_or_path.startswith((".", "/", "~")) or name_or_path.count("/") > 1
     path = Path(name_or_path).expanduser()
+    # A hub id has the form owner/name; an owner that is a folder here was meant as a path.
+    looks_like_path = (
+        name_or_path.startswith((".", "/", "~", "runs/"))
+        or name_or_path.count("/") > 1
+        or ("/" in name_or_path and path.parent.is_dir())
+    )
     if looks_like_path and not (path / "config.json").is_file():
         raise FileNotFoundError(f"expected a Hugging Face model folder, found none at {path}")
     source = str(path) if path.exists() else name_or_path
