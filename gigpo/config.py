@@ -189,7 +189,7 @@ class Config:
     eval_temperature: float = 0.4
     """Sampling temperature of evaluation; 0 is greedy."""
     eval_batch_size: int = 64
-    """Episodes played at once; figures do not depend on it."""
+    """Episodes played at once; figures depend on it by float rounding alone (more so in bf16)."""
 
     # --- Run ---
     iterations: int = 150
